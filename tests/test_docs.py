@@ -143,7 +143,7 @@ def typed(chosen: CommandContext, before: str) -> list[Typed]:
 
 
 IN_SHELL = typed(CommandContext(), "headway ")
-WITH_SLASH = typed(CommandContext(live=InMemory()), "/")
+WITH_SLASH = typed(CommandContext(live=InMemory(), program="/"), "/")
 COMMANDS_PAGE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 
 

@@ -68,7 +68,7 @@ class Typed:
         return self.left
 
     def run(self, *words: str, code: int = 0) -> Result:
-        result = CliRunner().invoke(app, list(words), obj=CommandContext(live=self))
+        result = CliRunner().invoke(app, list(words), obj=CommandContext(live=self, program="/"))
         assert result.exit_code == code, result.output
         return result
 

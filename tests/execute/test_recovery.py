@@ -14,7 +14,7 @@ from headway.core import clock
 from headway.core.errors import NotRunnable
 from headway.core.execution_events import AttemptFinished, AttemptStarted, ExecutionStarted, MergeStarted
 from headway.execute import ExecutionEnding, diff_todo, roll_back, undo
-from headway.views.listing import HALF_CHANGED, is_half_changed
+from headway.views.listing import explain_half_changed, is_half_changed
 from headway.views.report.build import build_report
 from headway.views.report.markdown import report_markdown
 from headway.views.report.wording import attention_notes
@@ -167,7 +167,7 @@ def report(session: headway.Session) -> str:
     found = build_report(
         session.events(), session.todos, session=session.name, agent=session.agent_id, generated_at=clock.now()
     )
-    said = HALF_CHANGED if is_half_changed(session.state, session.agent_id) else ""
+    said = explain_half_changed() if is_half_changed(session.state, session.agent_id) else ""
     assert [note.text for note in attention_notes(found) if note.subject == "Files"] == ([said] if said else [])
     return said
 
@@ -183,11 +183,11 @@ async def test_an_execution_repairs_what_an_undo_left_half_also_if_nothing_is_to
     kill_undo(folder, "applied")
     again = headway.open(folder)
     assert texts(folder) != done
-    assert HALF_CHANGED in report(again)
+    assert explain_half_changed() in report(again)
     if rewritten:
         again.write([{"id": "c", "content": "Do c", "status": "completed"}], replace=True)
     result = await go(again, scripted({}))
     assert (result.outcome, texts(folder)) == (ExecutionEnding.NOTHING, done)
-    assert HALF_CHANGED not in report(again)
+    assert explain_half_changed() not in report(again)
     undo(again, 2 if rewritten else 1)
     assert texts(folder) == {"readme.txt": "read me\n"}

@@ -22,7 +22,7 @@ class AtTerminal:
         self.is_in_memory = memory
         self.has_left = False
         self.wanted: list[ExecutionOptions] = []
-        self.chosen = CommandContext(project=str(folder), live=self)
+        self.chosen = CommandContext(project=str(folder), live=self, program="/")
 
     def __call__(self, line: str) -> str:
         return slash.run_slash_command(line, self.chosen)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import ast
 import io
 import json
+import re
 import sys
 import threading
 from contextlib import redirect_stderr, redirect_stdout
@@ -265,6 +267,82 @@ def test_commands_are_named_as_they_are_typed_here(say: AtTerminal) -> None:
     assert say("/todos drop t1").endswith("Undo with: /todos undo")
 
 
+_HERE = "|".join(name for name, command in COMMANDS.items() if command.where != "shell")
+_AS_IN_A_SHELL = re.compile(rf"\bheadway (?:{_HERE})\b")
+HINTS: list[tuple[str, str]] = [
+    ("/todos list", "Add a todo with: /todos add"),
+    ("/todos verify", "add one with: /todos edit ID --verify"),
+    ("/plan show", "Write one with: /plan edit; or have the agent make one in plan mode: /plan on"),
+    ("/plan on", "Leave it with: /plan off"),
+    ("/plan import plan.md", "Turn it into todos with: /plan to-todos"),
+    ("/plan off", "with: /plan to-todos"),
+    ("/plan on", "Leave it with: /plan off"),
+    ("/plan to-todos", "  /todos execute-all "),
+    ("/todos clear", "Undo with: /todos undo"),
+    ("/todos undo", "(redo with: /todos redo)"),
+    ("/session new mine", "switch to it with: /session mine"),
+    ("/session new other", "switch back with: /session mine"),
+    ("/todos list", "switch to it with: /session mine"),
+    ("/todos next", "switch to it with: /session mine"),
+    ("/mode", "'/mode default --user' ends that"),
+    ("/mode", "Change it with: /mode NAME"),
+    ("/model", "set one with: /model PROVIDER:NAME"),
+    ("/config", "no model yet: /config set model PROVIDER:NAME"),
+    ("/config", "is not as '/config set' wrote it here"),
+    ("/config", "trust it with '/config trust'"),
+    ("/config set xyzzy 1", "see: /config show"),
+    (
+        "/config set mode yolo",
+        "until you leave with '/mode yolo', or keep it for all projects with '/mode yolo --user'",
+    ),
+    ("/config set mode auto_edit", "trust it with '/config trust'"),
+    ("/clean", "Free space with: /clean checkpoints --older-than=7d, or: /clean --all"),
+    ("/model openai:gpt-5", "choose another model with /model"),
+]
+"""What is typed one after the other, and the command that the answer names."""
+
+
+def test_every_hint_of_a_command_names_what_is_typed_here(say: AtTerminal, project: Path) -> None:
+    (project / "plan.md").write_text("# Say\n\nWhy\n\n## Steps\n\n1. Write it\n", encoding="utf-8")
+    (project / ".headway").mkdir(exist_ok=True)
+    (project / ".headway/config.toml").write_text('allow = ["bash: make *"]\n', encoding="utf-8")
+    (project / "config/headway").mkdir(parents=True, exist_ok=True)
+    (project / "config/headway/config.toml").write_text('mode = "yolo"\n', encoding="utf-8")
+
+    for line, hint in HINTS:
+        said = say(line)
+        assert hint in said, (line, said)
+        assert not _AS_IN_A_SHELL.search(said), line
+
+
+def test_no_text_of_a_command_that_works_here_has_its_name_as_in_a_shell() -> None:
+    only_in_a_shell = {"app", "demo", "run"}
+    files = [*_SOURCE.glob("app/*.py"), *_SOURCE.glob("settings/*.py"), *_SOURCE.glob("cli/*.py")]
+    found = [
+        f"{file.name}:{text.lineno}: {text.value}"
+        for file in files
+        if file.stem not in only_in_a_shell
+        for text in _list_texts(ast.parse(file.read_text(encoding="utf-8")))
+        if _AS_IN_A_SHELL.search(str(text.value))
+    ]
+    assert len(files) > 40 and not found
+
+
+_SOURCE = Path(api.__file__).parent
+
+
+def _list_texts(tree: ast.Module) -> list[ast.Constant]:
+    """The texts in a module without its docstrings, from which help is made."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [text for text in texts if id(text) not in docs]
+
+
+def test_what_an_item_says_stays_as_it_is_beside_a_hint(say: AtTerminal) -> None:
+    say('/todos add "Say: headway todos undo"')
+    assert say("/todos drop t1").endswith("Dropped unfinished: Say: headway todos undo. Undo with: /todos undo")
+
+
 def test_what_an_item_says_stays_as_it_is(say: AtTerminal) -> None:
     say('/todos add "Explain: headway todos undo"')
     assert "Explain: headway todos undo" in say("/todos list")
@@ -287,7 +365,7 @@ def test_hostile_text_is_harmless(say: AtTerminal) -> None:
 def test_nothing_reaches_the_terminal_and_colours_are_left_out(
     say: AtTerminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def colourful(_: object) -> list[str]:
+    def colourful(*_: object) -> list[str]:
         click.echo("first", err=True)
         sys.stdout.write("second\n")
         return [click.style("third", fg="red"), str(sys.stdout.isatty())]
@@ -301,7 +379,7 @@ def test_nothing_reaches_the_terminal_and_colours_are_left_out(
 
 
 def test_what_other_threads_print_meanwhile_goes_where_it_did(say: AtTerminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_others(_: object) -> list[str]:
+    def with_others(*_: object) -> list[str]:
         def other() -> None:
             print("elsewhere")
             print("also", file=sys.stderr)

@@ -80,7 +80,7 @@ def test_a_mode_that_is_none_changes_nothing(say: AtTerminal) -> None:
 
 def test_a_model_holds_from_the_next_run_on_and_says_what_it_needs(say: AtTerminal, project: Path) -> None:
     assert say("/model") == "No model is set; set one with: /model PROVIDER:NAME"
-    key = "No API key for OpenAI; set OPENAI_API_KEY, or choose another model with --model."
+    key = "No API key for OpenAI; set OPENAI_API_KEY, or choose another model with /model."
     done = "✅ The model is openai:gpt-5 in this project, from the next run."
     assert say("/model openai:gpt-5") == f"{done}\nNote: {key}"
     assert say("/model") == f"The model is openai:gpt-5.\nNote: {key}"

@@ -20,6 +20,7 @@ from tests.support import projects, warm
 from tests.support.processes import PROGRAM, WAIT, Form, Started, start
 from tests.support.tables import check_rows
 
+from headway.app.advice import explain_error
 from headway.app.server_places import PAGE
 from headway.core.errors import HeadwayError
 from headway.web.security import TICKET_LASTS, Tickets
@@ -160,10 +161,10 @@ def test_a_port_that_is_asked_for_is_the_one(folder: Path) -> None:
         port = free.getsockname()[1]
     bound, place = PAGE.listen(str(folder), port)
     assert (bound.getsockname(), place.port) == (("127.0.0.1", port), port)
-    with pytest.raises(
-        HeadwayError, match=f"^Port {port} is already in use; choose another one with --port, or omit --port.$"
-    ):
+    with pytest.raises(HeadwayError, match=f"^Port {port} is already in use; choose another one.$") as refused:
         PAGE.listen(str(folder), port)
+    said = f"Port {port} is already in use; choose another one with --port, or omit --port."
+    assert explain_error(refused.value) == said
     bound.close()
 
 

@@ -16,6 +16,7 @@ _ADVICE = {
     "reset_todo": "with {program}todos update",
     "leave_plan_mode": "with {program}plan off",
     "add_check": "with: {program}todos edit {todo_id} --verify COMMAND",
+    "choose_port": "with --port, or omit --port",
     "adopt_file": "with '{program}sessions adopt'",
 }
 
@@ -33,7 +34,7 @@ def explain_result(result: RunResult, program: str = "headway ") -> str | None:
     return explain_error(result.failure, program) if result.failure is not None else result.error
 
 
-def explain_missing_model(model: str, settings: Settings) -> str | None:
+def explain_missing_model(model: str, settings: Settings, program: str = "headway ") -> str | None:
     """Return what keeps the model from being used, if anything. Sends nothing."""
     from headway.agent.providers import parse_model_name
     from headway.core.errors import ModelNotReady
@@ -41,5 +42,5 @@ def explain_missing_model(model: str, settings: Settings) -> str | None:
     try:
         parse_model_name(model, settings.base_url)
     except ModelNotReady as error:
-        return explain_error(error)
+        return explain_error(error, program)
     return None

@@ -72,7 +72,7 @@ def format_execution_end(
     from headway.views.execution_lines import ending_lines, format_status
     from headway.views.terminal import to_visible
 
-    lines = ending_lines(
+    return ending_lines(
         end.outcome,
         end.completed,
         end.failed,
@@ -82,8 +82,8 @@ def format_execution_end(
         resume=resume_command(wanted, program),
         only=wanted.only,
         became=format_status(session.todo_list.items.get(wanted.only)) if wanted.only is not None else "",
+        program=program,
     )
-    return [line.replace("headway todos", "/todos") for line in lines] if program == "/" else lines
 
 
 def resume_command(wanted: ExecutionOptions, program: str = "headway ") -> str:

@@ -133,7 +133,7 @@ class ServerKind:
                 self.save_place(project, place)
                 return bound, place
             is_same = is_same and before is not None and one != before.port
-        raise HeadwayError(f"Port {port} is already in use; choose another one with --port, or omit --port.")
+        raise HeadwayError(f"Port {port} is already in use; choose another one.").with_advice("choose_port")
 
 
 PAGE = ServerKind("web", "page", "pages")

@@ -197,7 +197,7 @@ def _start_session(
     except HeadwayError as error:
         if chosen.debug:
             raise
-        print_error(error, as_json=False)
+        print_error(error, chosen)
         return 1
 
 

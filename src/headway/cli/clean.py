@@ -16,7 +16,7 @@ from headway.cli.options import CommandContext, print_json, with_project_flags
 from headway.core.errors import HeadwayError
 from headway.core.text import sanitize_for_display
 from headway.project import FILE, headway_folder
-from headway.views.listing import HALF_CHANGED, is_half_changed
+from headway.views.listing import explain_half_changed, is_half_changed
 
 if TYPE_CHECKING:
     from headway.execute.shadow_repository import ShadowRepository
@@ -64,10 +64,10 @@ def clean(
     parts = [part for part in PARTS if everything or part in what]
     sizes = measure_parts(folder)
     if not parts:
-        _print_sizes(folder, sizes, as_json=chosen.json)
+        _print_sizes(chosen, folder, sizes)
         return
     store = chosen.store()
-    _refuse_while_in_use(store, parts)
+    _refuse_while_in_use(chosen, store, parts)
     if dry_run:
         _print_freed(chosen, {part: sizes[part] for part in parts}, older_than, "Would free")
         return
@@ -177,7 +177,7 @@ def _is_older(path: str, older_than: float | None) -> bool:
     return True
 
 
-def _refuse_while_in_use(store: SessionStore, parts: list[str]) -> None:
+def _refuse_while_in_use(chosen: CommandContext, store: SessionStore, parts: list[str]) -> None:
     for info in store.sessions():
         session = store.session(info.name)
         run = session.run
@@ -187,7 +187,7 @@ def _refuse_while_in_use(store: SessionStore, parts: list[str]) -> None:
                 "it or wait until it ends, then try again."
             )
         if "checkpoints" in parts and is_half_changed(session.state, session.agent_id):
-            raise HeadwayError(f"{HALF_CHANGED} --session={sanitize_for_display(info.name)}")
+            raise HeadwayError(f"{explain_half_changed(chosen.program)} --session={sanitize_for_display(info.name)}")
 
 
 def _confirm(parts: list[str], older_than: float | None) -> None:
@@ -201,8 +201,8 @@ def _confirm(parts: list[str], older_than: float | None) -> None:
         raise HeadwayError("Nothing was freed.")
 
 
-def _print_sizes(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
-    if as_json:
+def _print_sizes(chosen: CommandContext, folder: str, sizes: dict[str, int]) -> None:
+    if chosen.json:
         print_json({"folder": folder, "bytes": sizes, "total": sum(sizes.values())})
         return
     lines = {
@@ -213,7 +213,8 @@ def _print_sizes(folder: str, sizes: dict[str, int], *, as_json: bool) -> None:
     click.echo(f"{sanitize_for_display(folder, 300)} contains {format_size(sum(sizes.values()))}:\n")
     for part, line in lines.items():
         click.echo(f"  {part:12} {format_size(sizes[part]):>9}  {line}")
-    click.echo("\nFree space with: headway clean checkpoints --older-than=7d, or: headway clean --all")
+    clean_here = chosen.name_command("clean")
+    click.echo(f"\nFree space with: {clean_here} checkpoints --older-than=7d, or: {clean_here} --all")
 
 
 def _print_freed(chosen: CommandContext, freed: dict[str, int], older_than: float | None, verb: str) -> None:

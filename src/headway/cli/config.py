@@ -61,13 +61,13 @@ def _print_settings(chosen: CommandContext) -> None:
         print_json(
             {
                 "settings": record,
-                "model_missing": _explain_missing(loaded),
+                "model_missing": _explain_missing(chosen, loaded),
                 "sandbox": sandbox,
                 "notices": _notices(loaded),
             }
         )
         return
-    click.echo("\n".join(_setting_lines(loaded)))
+    click.echo("\n".join(_setting_lines(chosen, loaded)))
     for notice in _notices(loaded):
         click.echo(f"\nNote: {notice}")
 
@@ -83,7 +83,7 @@ def _broad_entries(allow: Iterable[str]) -> list[str]:
     return [words for entry in allow if (words := explain_broad(entry))]
 
 
-def _setting_lines(loaded: LoadedSettings) -> list[str]:
+def _setting_lines(chosen: CommandContext, loaded: LoadedSettings) -> list[str]:
     shown_values = {name: _to_lines(get_value(loaded.settings, name)) for name in KEYS}
     left = max(map(len, KEYS))
     middle = min(_WIDEST, max(count_cells(text) for texts in shown_values.values() for text in texts))
@@ -92,19 +92,19 @@ def _setting_lines(loaded: LoadedSettings) -> list[str]:
         room = " " * (middle - count_cells(first))
         lines.append(f"{name:{left}}  {first}{room}  {to_visible(loaded.sources[name])}")
         lines += [f"{'':{left}}  {text}" for text in more]
-        if name == "model" and (missing := _explain_missing(loaded)):
+        if name == "model" and (missing := _explain_missing(chosen, loaded)):
             lines.append(f"{'':{left}}  {missing}")
         if name == "sandbox":
             lines.append(f"{'':{left}}  {describe_sandbox(loaded.settings.sandbox, loaded.settings.mode)}")
     return lines
 
 
-def _explain_missing(loaded: LoadedSettings) -> str | None:
+def _explain_missing(chosen: CommandContext, loaded: LoadedSettings) -> str | None:
     """What keeps the chosen model from being used."""
     model = loaded.settings.model
     if not model:
-        return "no model yet: headway config set model PROVIDER:NAME"
-    return explain_missing_model(model, loaded.settings)
+        return f"no model yet: {chosen.name_command('config set model PROVIDER:NAME')}"
+    return explain_missing_model(model, loaded.settings, chosen.program)
 
 
 def _to_lines(value: object) -> list[str]:
@@ -141,7 +141,7 @@ def set_value(chosen: CommandContext, key: str, value: tuple[str, ...], user: bo
 
     if mistyped := next((text for text in value if text.startswith("--")), None):
         raise click.NoSuchOption(mistyped)
-    if find_settable_key(key, value).kind is not Kind.TEXTS and len(value) > 1:
+    if find_settable_key(key, value, chosen.program).kind is not Kind.TEXTS and len(value) > 1:
         raise click.UsageError(f"'{key}' takes one VALUE, not {len(value)}; quote a value that contains spaces.")
     file, kept = keep_value(chosen, key, value, user=user, yes=yes)
     notes = _list_notes(chosen, key, file if user else IN_PROJECT, removed=kept is None)
@@ -163,7 +163,7 @@ def keep_value(chosen: CommandContext, key: str, texts: Sequence[str], *, user: 
     from headway.settings.change import set_for_user, set_in_project
 
     if not user:
-        return set_in_project(chosen.folder(), key, texts)
+        return set_in_project(chosen.folder(), key, texts, program=chosen.program)
     if key == "mode" and texts and check_value(key, texts[0]) == Mode.YOLO:
         _confirm(
             chosen,
@@ -213,7 +213,7 @@ def _list_notes(chosen: CommandContext, key: str, source: str, *, removed: bool)
     except HeadwayError as error:
         return [f"Other settings are still invalid. {error}"]
     actual = loaded.sources[key]
-    if key == "model" and actual == source and (missing := _explain_missing(loaded)):
+    if key == "model" and actual == source and (missing := _explain_missing(chosen, loaded)):
         return [missing]
     if actual in (source, "default") or removed:
         return []

@@ -116,7 +116,7 @@ def _execute(chosen: CommandContext, wanted: ExecutionOptions) -> None:
     if wanted.only is None and not chosen.json and all(todo.status in FINISHED for todo in session.todos):
         _settle_files(chosen, session)
         click.echo("No pending todos")
-        print_open_elsewhere(session)
+        print_open_elsewhere(chosen, session)
         return
     _refuse_unready(chosen, session, wanted)
     if loaded.settings.model is None:
@@ -163,7 +163,7 @@ def _refuse_unready(chosen: CommandContext, session: Session, wanted: ExecutionO
                 raise
             from headway.app.advice import explain_error
 
-            click.echo(f"❌ {explain_error(error)}", err=True)
+            click.echo(f"❌ {explain_error(error, chosen.program)}", err=True)
             sys.exit(1)
 
 

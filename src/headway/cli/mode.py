@@ -57,6 +57,6 @@ def _print_mode(chosen: CommandContext) -> None:
     )
     for name, meaning in MODES.items():
         click.echo(f"{'*' if name == current else ' '} {name:{width}}  {meaning}")
-    if kept := explain_kept_yolo(loaded.settings, loaded.sources):
+    if kept := explain_kept_yolo(loaded.settings, loaded.sources, chosen.program):
         click.echo(f"Note: {kept}")
-    click.echo("Change it with: headway mode NAME")
+    click.echo(f"Change it with: {chosen.name_command('mode NAME')}")

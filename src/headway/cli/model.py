@@ -63,14 +63,15 @@ def _print_model(chosen: CommandContext) -> None:
     if chosen.json:
         print_json({"model": current, "source": source, "missing": missing})
         return
+    how = chosen.name_command("model PROVIDER:NAME")
     if current is None:
-        click.echo("No model is set; set one with: headway model PROVIDER:NAME")
+        click.echo(f"No model is set; set one with: {how}")
         return
     by = "" if source == "session" else f" (set by: {neutralize(source)})"
     click.echo(f"The model is {sanitize_for_display(current, 200)}{by}.")
-    click.echo(f"Note: {missing}" if missing else "Change it with: headway model PROVIDER:NAME")
+    click.echo(f"Note: {missing}" if missing else f"Change it with: {how}")
 
 
 def _explain_missing(chosen: CommandContext, model: str) -> str | None:
     """What keeps the model from being used."""
-    return explain_missing_model(model, chosen.settings().settings)
+    return explain_missing_model(model, chosen.settings().settings, chosen.program)

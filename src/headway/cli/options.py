@@ -87,6 +87,12 @@ class CommandContext:
     model: str | None = None
     live: TerminalSession | None = None
     """Where the command was typed with a slash."""
+    program: str = "headway "
+    """What a command begins with where this one was typed: `headway ` in a shell, `/` in the terminal session."""
+
+    def name_command(self, command: str) -> str:
+        """Return a command as it is typed here: `headway todos add`, or `/todos add`."""
+        return f"{self.program}{command}"
 
     @property
     def can_ask(self) -> bool:
@@ -103,7 +109,7 @@ class CommandContext:
         """What is set, with the flags above the rest. Imported late: most commands need no settings."""
         from headway.settings import load_settings
 
-        return load_settings(self.folder(), {"model": self.model, **flags})
+        return load_settings(self.folder(), {"model": self.model, **flags}, program=self.program)
 
     def open(self, *, must_exist: bool = True) -> Session:
         """The session meant; one that was named must be there unless the command may begin it."""
@@ -146,7 +152,7 @@ def with_project_flags(command: Callable[Concatenate[CommandContext, P], None]) 
         except HeadwayError as error:
             if chosen.debug:
                 raise
-            print_error(error, as_json=chosen.json)
+            print_error(error, chosen)
             sys.exit(1)
 
     return run
@@ -189,18 +195,19 @@ def print_json(value: object, indent: int | None = 2) -> None:
     click.echo(to_json_text(value, indent))
 
 
-def print_error(error: HeadwayError, *, as_json: bool) -> None:
+def print_error(error: HeadwayError, chosen: CommandContext) -> None:
     from headway.app.advice import explain_error
 
-    if as_json:
-        record: dict[str, object] = {"message": explain_error(error)}
+    message = explain_error(error, chosen.program)
+    if chosen.json:
+        record: dict[str, object] = {"message": message}
         if isinstance(error, InvalidTodos | InvalidPlan | SettingsError):
             record["violations"] = list(error.violations)
         if isinstance(error, TodoNotFound):
             record["ids"] = error.known
         click.echo(to_json_text({"error": record}, None), err=True)
     else:
-        click.echo(f"Error: {explain_error(error)}", err=True)
+        click.echo(f"Error: {message}", err=True)
 
 
 def parse_flags_so_far(ctx: click.Context) -> CommandContext:

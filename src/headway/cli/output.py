@@ -52,20 +52,17 @@ def print_written(chosen: CommandContext, session: Session, written: Written, li
         click.echo(f"{sanitize_for_display(item)} no longer depends on {sanitize_for_display(needed)}.")
     if written.dropped:
         names = join_first_few([todo.content for todo in written.dropped])
-        click.echo(f"Dropped unfinished: {names}. Undo with: {format_command(chosen, 'todos undo')}")
+        click.echo(f"Dropped unfinished: {names}. Undo with: {chosen.name_command('todos undo')}")
 
 
-def print_open_elsewhere(session: Session) -> None:
+def print_open_elsewhere(chosen: CommandContext, session: Session) -> None:
     """For a list with nothing to do: where there is something."""
     from headway.app.session_choice import explain_open_elsewhere
 
-    if session.agent_id == MAIN_AGENT and (where := explain_open_elsewhere(session.store, session.name)):
+    if session.agent_id != MAIN_AGENT:
+        return
+    if where := explain_open_elsewhere(session.store, session.name, chosen.program):
         click.echo(where)
-
-
-def format_command(chosen: CommandContext, command: str) -> str:
-    """A command as it is typed where this one was: with a slash, or in a shell."""
-    return f"headway {command}" if chosen.live is None else f"/{command}"
 
 
 def quote_content(todo: Todo) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 import click
 
 from headway.cli.options import CommandContext, HelpfulGroup, print_json, with_session_flags
-from headway.cli.output import format_command, print_written
+from headway.cli.output import print_written
 from headway.cli.transfer import read_import
 from headway.core.errors import HeadwayError, InvalidPlan, NoPlan
 from headway.core.model import Status
@@ -81,14 +81,14 @@ def to_todos(chosen: CommandContext) -> None:
     if not chosen.json:
         if begun:
             what = "1 item that was started or finished is" if len(begun) == 1 else f"{len(begun)} items are"
-            click.echo(f"Note: {what} pending again. Undo with: {format_command(chosen, 'todos undo')}")
+            click.echo(f"Note: {what} pending again. Undo with: {chosen.name_command('todos undo')}")
         click.echo("Next steps:")
         steps = {"todos list": "list all of them", "todos next": "show what can start now"}
         if session.plan_mode:
             steps["plan off"] = "leave plan mode, which executes nothing"
         steps["todos execute-all"] = "have the agent work on them"
         for words, what in steps.items():
-            click.echo(f"  {format_command(chosen, words):26}  {what}")
+            click.echo(f"  {chosen.name_command(words):26}  {what}")
 
 
 @plan.command()
@@ -109,7 +109,7 @@ def on(chosen: CommandContext) -> None:
     )
     if changed and session.state.is_executing(session.agent_id):
         click.echo("The execution in this session is paused until plan mode is off.")
-    click.echo(f"Leave it with: {format_command(chosen, 'plan off')}")
+    click.echo(f"Leave it with: {chosen.name_command('plan off')}")
 
 
 @plan.command()
@@ -140,7 +140,7 @@ def off(chosen: CommandContext) -> None:
     if current is not None and not list_todos_of_plan(current, session.todos):
         click.echo(
             f'Turn the plan "{sanitize_for_display(current.title, 200)}" into todos '
-            f"with: {format_command(chosen, 'plan to-todos')}"
+            f"with: {chosen.name_command('plan to-todos')}"
         )
 
 
@@ -211,7 +211,7 @@ def _set_plan(
         _refuse_other_encodings(body, opened)
         new = parse_edited_plan(body)
     except InvalidPlan as error:
-        raise _FaultyDraft(error.violations, draft.save(body), format_command(chosen, "plan edit")) from None
+        raise _FaultyDraft(error.violations, draft.save(body), chosen.name_command("plan edit")) from None
     try:
         if session.plan == before:
             return session.set_plan(new)
@@ -219,7 +219,7 @@ def _set_plan(
         raise HeadwayError(f"{error} Your text is saved in {draft.save(body)}.") from error
     raise HeadwayError(
         "Someone else changed the plan while you edited it, and their version stays; your text is saved in "
-        f"{draft.save(body)}, and {format_command(chosen, 'plan edit')} opens it again."
+        f"{draft.save(body)}, and {chosen.name_command('plan edit')} opens it again."
     )
 
 
@@ -234,7 +234,7 @@ def _print_set(chosen: CommandContext, session: Session, new: Plan, before: Plan
             f'✅ The plan is now "{sanitize_for_display(new.title, 200)}" ({number} '
             f"{'step' if number == 1 else 'steps'})"
         )
-        click.echo(f"Turn it into todos with: {format_command(chosen, 'plan to-todos')}")
+        click.echo(f"Turn it into todos with: {chosen.name_command('plan to-todos')}")
 
 
 class _FaultyDraft(InvalidPlan):
@@ -257,8 +257,8 @@ def _require_plan(chosen: CommandContext, session: Session) -> Plan:
             raise NoPlan
         click.echo("❌ No active plan", err=True)
         click.echo(
-            f"Write one with: {format_command(chosen, 'plan edit')}; or have the agent make one in plan mode: "
-            f"{format_command(chosen, 'plan on')}",
+            f"Write one with: {chosen.name_command('plan edit')}; or have the agent make one in plan mode: "
+            f"{chosen.name_command('plan on')}",
             err=True,
         )
         sys.exit(1)
@@ -296,7 +296,7 @@ def _edit_text(chosen: CommandContext, text: str) -> str | None:
     if chosen.live is not None:
         return chosen.live.edit(text, ".md")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise HeadwayError("The editor needs a terminal; run headway plan edit in one.")
+        raise HeadwayError(f"The editor needs a terminal; run {chosen.name_command('plan edit')} in one.")
     from headway.cli.editor import edit_text
 
     with _leave_interrupts_to_editor():

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.cli.options import CommandContext, complete_ids, print_json, with_session_flags
-from headway.cli.output import format_command
 from headway.core.errors import FilesChanged
 from headway.core.text import sanitize_for_display
 from headway.views.terminal import to_visible
@@ -66,7 +65,7 @@ def _format_advice(chosen: CommandContext, todo_id: str, items: Sequence[str]) -
         return "Undo those changes first, or edit the files yourself."
     return (
         "To roll these back as well, run "
-        f"{format_command(chosen, f'todos rollback {sanitize_for_display(todo_id, 40)} --with-later')}"
+        f"{chosen.name_command(f'todos rollback {sanitize_for_display(todo_id, 40)} --with-later')}"
     )
 
 

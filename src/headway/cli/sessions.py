@@ -27,7 +27,7 @@ from headway.session import SessionStore
 from headway.store.foreign_files import explain_foreign
 from headway.store.opening import refuse_unusual
 from headway.store.sqlite import SqliteStore
-from headway.views.listing import HALF_CHANGED, is_half_changed
+from headway.views.listing import explain_half_changed, is_half_changed
 
 NEW = "new"
 """What stands for a session that is not there yet."""
@@ -75,7 +75,7 @@ def print_sessions(chosen: CommandContext) -> None:
     if is_known and not any(record["current"] for record in found):
         click.echo(f"* {truncate(neutralize(current), 40):40}  empty")
     elif not found:
-        click.echo('No sessions yet; the first change creates one: headway todos add "…"')
+        click.echo(f'No sessions yet; the first change creates one: {chosen.name_command("todos add")} "…"')
     for record in found:
         mark = "*" if record["current"] else " "
         when = format_local_time(str(record["updated_at"]))
@@ -113,8 +113,8 @@ def switch_to(chosen: CommandContext, name: str) -> None:
 def create_session(chosen: CommandContext, name: str | None) -> None:
     """Create a session and make it the current one; without a name it is named after the time."""
     store = chosen.store()
-    name = check_unused_name(store, name)
-    left = explain_left_behind(store, _current_name(chosen, store))
+    name = check_unused_name(store, name, chosen.program)
+    left = explain_left_behind(store, _current_name(chosen, store), chosen.program)
     if chosen.live is not None:
         chosen.live.use_session(name)
     else:
@@ -157,7 +157,7 @@ def delete(chosen: CommandContext, name: str, yes: bool) -> None:
             f"A run is in progress in '{sanitize_for_display(name)}'; stop it before you delete the session."
         )
     if is_half_changed(session.state, session.agent_id):
-        raise HeadwayError(f"{HALF_CHANGED} --session={sanitize_for_display(name)}")
+        raise HeadwayError(f"{explain_half_changed(chosen.program)} --session={sanitize_for_display(name)}")
     if not yes:
         if not sys.stdin.isatty():
             raise HeadwayError(f"Deleting '{sanitize_for_display(name)}' cannot be undone; confirm with --yes.")

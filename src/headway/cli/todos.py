@@ -11,7 +11,6 @@ import click
 from headway.cli.execute import execute_all, execute_one
 from headway.cli.options import CommandContext, HelpfulGroup, StatusType, complete_ids, print_json, with_session_flags
 from headway.cli.output import (
-    format_command,
     print_open_elsewhere,
     print_todo,
     print_written,
@@ -28,7 +27,7 @@ from headway.core.errors import HeadwayError, InvalidTodos, TodoNotFound
 from headway.core.model import Priority, Status
 from headway.core.text import sanitize_for_display
 from headway.session import Session
-from headway.views.listing import HALF_CHANGED, counts_line, is_half_changed, list_lines, next_lines
+from headway.views.listing import counts_line, explain_half_changed, is_half_changed, list_lines, next_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -70,11 +69,11 @@ def list_todos(chosen: CommandContext) -> None:
         print_json(to_list_record(session))
         return
     todos = session.todos
-    click.echo("\n".join(list_lines(todos)))
+    click.echo("\n".join(list_lines(todos, chosen.program)))
     if is_half_changed(session.state, session.agent_id):
-        click.echo(f"\n⚠️  {HALF_CHANGED}")
+        click.echo(f"\n⚠️  {explain_half_changed(chosen.program)}")
     if not todos:
-        print_open_elsewhere(session)
+        print_open_elsewhere(chosen, session)
 
 
 @todos.command("next")
@@ -89,7 +88,7 @@ def next_todos(chosen: CommandContext) -> None:
         return
     click.echo("\n".join(next_lines(ready, waiting)))
     if not ready and not waiting:
-        print_open_elsewhere(session)
+        print_open_elsewhere(chosen, session)
 
 
 @todos.command()
@@ -272,7 +271,7 @@ def _print_undone(chosen: CommandContext, session: Session, undone: UndoResult, 
         print_json({**to_list_record(session), "steps": [describe_step(step) for step in steps], **files})
         return
     number = "1 change" if len(steps) == 1 else f"{len(steps)} changes"
-    click.echo(f"✅ {did} {number} ({opposite} with: {format_command(chosen, f'todos {opposite}')})")
+    click.echo(f"✅ {did} {number} ({opposite} with: {chosen.name_command(f'todos {opposite}')})")
     left = left_file_lines(undone.left, is_unsaved=undone.is_unsaved)
     for line in (*undone_lines(steps), *file_lines(undone.files, undone.removed), *left):
         click.echo(f"   {line}")

@@ -53,7 +53,9 @@ def verify(chosen: CommandContext, todo_id: str | None) -> None:
     items = session.todo_list.items
     todos = [todo for todo in items.values() if todo.verify] if todo_id is None else [items.get(todo_id)]
     if not todos:
-        raise HeadwayError('No todo has a check; add one with: headway todos edit ID --verify "pytest -q …"')
+        raise HeadwayError(
+            f'No todo has a check; add one with: {chosen.name_command("todos edit")} ID --verify "pytest -q …"'
+        )
     _ask_about_unknown(chosen, [todo for todo in todos if todo is not None])
     done = [verify_todo(session, todo.id if todo else str(todo_id), project=chosen.folder()) for todo in todos]
     if chosen.json:
@@ -77,8 +79,8 @@ def _ask_about_unknown(chosen: CommandContext, todos: list[Todo]) -> None:
     lines = "\n".join(f"  {to_visible(neutralize_lines(check))}" for check in unknown)
     if not chosen.can_ask:
         raise HeadwayError(
-            "These checks have not been approved in this project; review them, then set them yourself with headway "
-            f"todos edit ID --verify COMMAND:\n{lines}"
+            "These checks have not been approved in this project; review them, then set them yourself with "
+            f"{chosen.name_command('todos edit')} ID --verify COMMAND:\n{lines}"
         )
     click.echo(f"These checks have not been approved in this project:\n{lines}")
     if not click.confirm("Run them now and in future?"):

@@ -88,7 +88,7 @@ class Conversation:
     def __init__(
         self, chosen: CommandContext, store: SessionStore, name: str, *, go_on: bool, mode: str | None, memory: bool
     ) -> None:
-        self.chosen = replace(chosen, session=None, live=self)
+        self.chosen = replace(chosen, session=None, live=self, program="/")
         self._store = store
         self._memory = memory
         self._model = chosen.model

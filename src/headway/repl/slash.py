@@ -29,8 +29,6 @@ _SPACES = " \t\r\n"
 _QUOTES = "\"'"
 _ESCAPED = re.compile(r'\\(["\\])')
 _SPECIAL = re.compile(r"[ \t\r\n\\]|^$|^[\"']|^-.*=[\"']")
-_VERBATIM = ("cost", "diff", "report", "todos diff", "todos export", "todos history")
-"""Commands that show text which is not Headway's own, and must stay as it is."""
 
 
 def run_slash_command(line: str, chosen: CommandContext) -> str:
@@ -51,9 +49,7 @@ def run_with_exit_code(line: str, chosen: CommandContext) -> tuple[str, int]:
     text = neutralize_lines("".join(printed).rstrip("\n"))
     if words[0] == "help" or not {"--help", "-h"}.isdisjoint(words):
         return _ANYWHERE.sub("/", text), code
-    if "--json" in words or (" ".join(words[:2]).startswith(_VERBATIM) and not code):
-        return text, code
-    return _insert_slashes(text, chosen), code
+    return text, code
 
 
 def drop_slash(line: str) -> str:
@@ -223,13 +219,3 @@ def _capture_output() -> Generator[list[str]]:
 _HERE = "|".join(name for name, command in COMMANDS.items() if command.where != "shell")
 _ANYWHERE = re.compile(rf"\bheadway (?=(?:{_HERE})\b)")
 """In help, all of which is Headway's own."""
-_HINT = re.compile(rf"(?:(?<=: )|(?<=')|(?<=run )|(?<=with ))headway (?=(?:{_HERE})\b)(?=(\S+(?: \S+)?))")
-
-
-def _insert_slashes(text: str, chosen: CommandContext) -> str:
-    """Commands that Headway's own words name, as they are typed here; those that an item or the plan names stay."""
-    if chosen.live is None or not _HINT.search(text):
-        return text
-    session = chosen.live.session
-    theirs = "\n".join([*(f"{todo.content}\n{todo.notes}" for todo in session.todos), repr(session.plan)])
-    return _HINT.sub(lambda found: found[0] if f"headway {found[1]}" in theirs else "/", text)

@@ -11,29 +11,29 @@ from headway.core.errors import HeadwayError, SettingsError
 from headway.core.text import sanitize_for_display, to_storable
 from headway.settings.files import describe_place, parse_toml, project_file, read_file, require_user_file, write_file
 from headway.settings.keys import KEYS, LOOKS_SECRET, Key, Kind, check_value, is_likely_secret, parse_texts, suggest_key
-from headway.settings.load import HOW_TO_YOLO, NOT_YOURS, check_file_values
+from headway.settings.load import check_file_values, explain_distrust, explain_how_to_yolo
 from headway.settings.trust import is_trusted, rights_in, trust_texts
 from headway.store.folder import PRIVATE, lock_folder, make_private_folder
 from headway.tools.effects import Mode
 
 
-def find_settable_key(name: str, texts: Sequence[str]) -> Key:
+def find_settable_key(name: str, texts: Sequence[str], program: str = "headway ") -> Key:
     """The setting of that name, if there is one and no secret is to be kept in it."""
     if any(is_likely_secret(text) for text in texts):
         raise SettingsError(f"{LOOKS_SECRET}.")
     if name not in KEYS:
         raise SettingsError(
-            f"There is no setting '{sanitize_for_display(name)}'{suggest_key(name) or '; see: headway config show'}"
+            f"There is no setting '{sanitize_for_display(name)}'{suggest_key(name) or f'; see: {program}config show'}"
         )
     return KEYS[name]
 
 
-def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, object]:
+def set_in_project(project: str, name: str, texts: Sequence[str], *, program: str = "headway ") -> tuple[str, object]:
     """Sets a value in the project's file, or removes it; returns the file and the value as it is kept."""
     file = project_file(project)
     key, value = _key_and_value(name, texts)
     if (key.name, value) == ("mode", Mode.YOLO):
-        raise SettingsError(f"A project's settings cannot have yolo; {HOW_TO_YOLO}.")
+        raise SettingsError(f"A project's settings cannot have yolo; {explain_how_to_yolo(program)}.")
 
     def is_ours(text: str) -> bool:
         """Return whether all else in the file is the user's word, or grants nothing; refuse to add to what is not."""
@@ -43,8 +43,8 @@ def set_in_project(project: str, name: str, texts: Sequence[str]) -> tuple[str, 
         if texts and rights_in({key.name: value}):
             raise SettingsError(
                 f"'{name}' cannot be set in {describe_place(file)}, because the file "
-                f"{NOT_YOURS}: see what it would grant and "
-                "trust it with 'headway config trust', or use --user."
+                f"{explain_distrust(program)}: see what it would grant and "
+                f"trust it with '{program}config trust', or use --user."
             )
         return False
 

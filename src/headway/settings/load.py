@@ -18,8 +18,6 @@ from headway.settings.model import Settings
 from headway.settings.trust import read_with_trust, rights_in
 from headway.tools.effects import Mode
 
-HOW_TO_YOLO = "use it for one run with '--mode yolo', or keep it for all projects with 'headway mode yolo --user'"
-NOT_YOURS = "is not as 'headway config set' wrote it here"
 DEFAULT = "default"
 _Values = dict[str, object]
 _Layer = dict[str, tuple[object, str]]
@@ -40,14 +38,19 @@ def load_settings(
     flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     user_file: str | os.PathLike[str] | None = None,
+    program: str = "headway ",
 ) -> LoadedSettings:
-    """The settings of the project. A flag that is None counts as not given. Raises `SettingsError` with every fault."""
+    """Return the settings of the project. Raises `SettingsError` with every fault.
+
+    A flag that is None counts as not given. The notices name commands as they are typed: after
+    `headway ` in a shell, after `/` in the terminal session.
+    """
     environ = os.environ if environ is None else environ
     own = user_config_file() if user_file is None else os.fspath(user_file)
     notices: list[str] = []
     layers = (
         partial(_load_user_layer, own),
-        partial(_load_project_layer, project_file(project), notices),
+        partial(_load_project_layer, project_file(project), notices, program),
         partial(_load_environment_layer, environ),
         partial(_load_flags_layer, flags or {}),
     )
@@ -65,17 +68,26 @@ def load_settings(
     if errors:
         raise _join_errors(errors)
     settings = Settings.model_validate(to_nested(values))
-    if kept := explain_kept_yolo(settings, sources):
+    if kept := explain_kept_yolo(settings, sources, program):
         notices.append(kept)
     return LoadedSettings(settings, sources, tuple(notices))
 
 
-def explain_kept_yolo(settings: Settings, sources: Mapping[str, str]) -> str | None:
+def explain_how_to_yolo(program: str) -> str:
+    once = "for one run with '--mode yolo'" if program == "headway " else f"until you leave with '{program}mode yolo'"
+    return f"use it {once}, or keep it for all projects with '{program}mode yolo --user'"
+
+
+def explain_distrust(program: str) -> str:
+    return f"is not as '{program}config set' wrote it here"
+
+
+def explain_kept_yolo(settings: Settings, sources: Mapping[str, str], program: str = "headway ") -> str | None:
     """Say that nothing is asked, where that was not chosen for this one run."""
     source = sources["mode"]
     if settings.mode != Mode.YOLO or source == _flag_source("mode"):
         return None
-    how = "" if source.startswith("environment ") else "; 'headway mode default --user' ends that"
+    how = "" if source.startswith("environment ") else f"; '{program}mode default --user' ends that"
     return f"The mode is yolo, so nothing is asked: it is set by {sanitize_for_display(source, 300)}{how}."
 
 
@@ -113,18 +125,19 @@ def _load_user_layer(file: str | None) -> _Layer:
     return {name: (value, file or "") for name, value in _file_values(file).items()}
 
 
-def _load_project_layer(file: str, notices: list[str]) -> _Layer:
+def _load_project_layer(file: str, notices: list[str], program: str) -> _Layer:
     """What the project's file sets; no rights, unless this very text is the user's word."""
     text, is_ours = read_with_trust(file)
     values = text_values(text, file)
     if values.get("mode") == Mode.YOLO:
         del values["mode"]
-        notices.append(f"Ignored in {IN_PROJECT}: mode, because a project's settings cannot have yolo; {HOW_TO_YOLO}.")
+        how = explain_how_to_yolo(program)
+        notices.append(f"Ignored in {IN_PROJECT}: mode, because a project's settings cannot have yolo; {how}.")
     rights = rights_in(values)
     if rights and not is_ours:
         notices.append(
-            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, because the file {NOT_YOURS} and a project must not grant "
-            "itself rights; see what it would grant and trust it with 'headway config trust'."
+            f"Ignored in {IN_PROJECT}: {', '.join(rights)}, because the file {explain_distrust(program)} and a project "
+            f"must not grant itself rights; see what it would grant and trust it with '{program}config trust'."
         )
         values = {name: value for name, value in values.items() if name not in rights}
     return {name: (value, IN_PROJECT) for name, value in values.items()}

@@ -232,6 +232,7 @@ def ending_lines(
     resume: str = "headway todos execute-all",
     only: str | None = None,
     became: str = "",
+    program: str = "headway ",
 ) -> list[str]:
     """What an execution came to, and how to go on. `only`: the one item that was executed, and what it `became`."""
     if outcome == "nothing":
@@ -245,7 +246,7 @@ def ending_lines(
         return ["⏸ Batch Execution Interrupted", f"Completed: {completed}/{total} todos", f"Resume with: {resume}"]
     progress = f"Progress: {completed} completed, {failed} failed"
     if outcome == "waiting":
-        return [f"⏸ {error}", progress, "For details: headway todos next"]
+        return [f"⏸ {error}", progress, f"For details: {program}todos next"]
     lines = ["❌ Batch Execution Failed", *([error] if error else []), progress]
     return [*lines, f"Resume with: {resume}   (also retries failed items)"]
 

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from headway.core.graph import WaitingTodo
     from headway.core.model import State
 
-HALF_CHANGED = (
-    "An execution, rollback or undo was interrupted and left some of the project's files half changed. Repair them "
-    "with: headway todos execute-all"
-)
-EMPTY = 'The list is empty. Add a todo with: headway todos add "…"'
 MAX_TEXT = 200
 MAX_LISTED = 20
 _GROUPS = (
@@ -39,10 +34,20 @@ def is_half_changed(state: State, agent: str) -> bool:
     return run is not None and not run.is_active and any(last.merging for last in run.executed.values())
 
 
-def list_lines(todos: Sequence[Todo]) -> list[str]:
-    """Counts, then unfinished items by priority with all there is to know about them, then the finished ones."""
+def explain_half_changed(program: str = "headway ") -> str:
+    return (
+        "An execution, rollback or undo was interrupted and left some of the project's files half changed. Repair them "
+        f"with: {program}todos execute-all"
+    )
+
+
+def list_lines(todos: Sequence[Todo], program: str = "headway ") -> list[str]:
+    """Return counts, then unfinished items by priority with all there is to know about them, then the finished ones.
+
+    Commands are named as they are typed after `program`: `headway ` in a shell, `/` in the terminal session.
+    """
     if not todos:
-        return [EMPTY]
+        return [f'The list is empty. Add a todo with: {program}todos add "…"']
     lines = [f"📋 Todo List ({len(todos)} total)", counts_line(todos)]
     for priority, heading in _GROUPS:
         group = [todo for todo in todos if todo.status not in FINISHED and todo.priority is priority]

@@ -12,7 +12,7 @@ from headway.core.model import FINISHED, Status
 from headway.core.text import sanitize_for_display
 from headway.views.box import ICONS
 from headway.views.evidence_words import NOT_VERIFIED, count_levels, evidence_mark, evidence_word, explain_note
-from headway.views.listing import HALF_CHANGED
+from headway.views.listing import explain_half_changed
 from headway.views.run_summary import format_duration as format_short_duration
 from headway.views.run_summary import format_money
 from headway.views.terminal import to_visible
@@ -323,7 +323,7 @@ def execution_error(execution: Execution) -> str:
 
 def attention_notes(report: Report) -> list[Note]:
     """Return what went wrong, was retried, undone or dropped; the worst first."""
-    notes = [Note("failed", "⚠", "Files", HALF_CHANGED)] if report.half_changed else []
+    notes = [Note("failed", "⚠", "Files", explain_half_changed())] if report.half_changed else []
     notes += [note for todo in report.items for note in _todo_notes(todo)]
     for number, execution in enumerate(report.executions, 1):
         if execution.outcome == "interrupted":
