@@ -350,6 +350,20 @@ def test_the_time_between_an_interruption_and_the_next_start_is_no_work() -> Non
     assert (first["started_at_round"], first["completed_at_round"]) == (1, 1)
 
 
+def test_a_todo_that_a_run_completes_without_starting_it_again_is_in_its_timeline() -> None:
+    story = Story("First", "Second").run("Do it").round(1, 100, 10, 0.5)
+    story.session.update("t1", status="in_progress")
+    story.wait(2).end("cancelled").wait(1_000).run("Go on").round(1, 100, 10, 0.5).wait(3)
+    story.session.update("t1", status="completed")
+    story.session.update("t2", status="completed")
+    record = story.end("finished").record()
+    assert [[(bar["item_id"], bar["start"], bar["end"]) for bar in run["timeline"]] for run in record["runs"]] == [
+        [("t1", 0.0, 2.0)],
+        [("t1", 0.0, 3.0)],
+    ]
+    assert record["items"][0]["worked_seconds"] == 5.0
+
+
 def test_what_belongs_to_no_todo_makes_up_the_sum() -> None:
     story = Story("First").run("Do it").round(1, 100, 10, 0.5)
     story.session.update("t1", status="in_progress")

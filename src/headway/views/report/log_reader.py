@@ -239,8 +239,10 @@ class LogReader:
                 self.set_by[todo_id] = event.actor
                 after = fields["status"][1]
                 if after != Status.IN_PROGRESS:
-                    interrupted = fields.get("interrupted", (False, False))[1]
-                    self._end_span(todo_id, event.at, INTERRUPTED if interrupted else str(after))
+                    was_interrupted, is_interrupted = fields.get("interrupted", (False, False))
+                    if was_interrupted:
+                        self._resume_span(todo_id, event)
+                    self._end_span(todo_id, event.at, INTERRUPTED if is_interrupted else str(after))
                 elif data.cause != "execute":
                     self._begin_span(todo_id, event)
         for todo in data.removed:
@@ -248,9 +250,16 @@ class LogReader:
             if todo.status not in FINISHED and data.cause != "undo":
                 self.dropped[todo.id] = (todo, event)
 
-    def _begin_span(self, todo_id: str, event: Event, owner: str | None = None) -> None:
+    def _resume_span(self, todo_id: str, event: Event) -> None:
+        """Count a todo that an earlier run left as worked on in this one, though nobody said so before it was done."""
+        run = self._current_run
+        if run is not None and self._execution is None and todo_id not in self._in_progress:
+            ends = [span.ended_at for span in self.spans if span.run is run and span.ended_at]
+            self._begin_span(todo_id, event, at=max([run.started_at, *ends]))
+
+    def _begin_span(self, todo_id: str, event: Event, owner: str | None = None, at: str | None = None) -> None:
         run = self._current_run if self._execution is None else None
-        span = Span(todo_id, owner or event.actor, event.at, run)
+        span = Span(todo_id, owner or event.actor, at or event.at, run)
         self.work.append(span)
         self._in_progress[todo_id] = span
         self.spans.append(span)
