@@ -228,6 +228,17 @@ def test_a_watcher_ends_after_a_quiet_time(session: Session) -> None:
     assert list(session.watch(timeout=0.01)) == []
 
 
+def test_a_watcher_is_not_woken_by_a_worker_that_only_keeps_its_claim(session: Session) -> None:
+    session.add("A")
+    session.claim("worker-1", lease=300)
+    watch, quiet = session.watch(timeout=5), session.watch(timeout=0.01)
+    session.renew("t1", "worker-1", lease=400)
+    assert list(quiet) == []
+    session.renew("t1", "worker-1", lease=500)
+    session.update("t1", status="completed", actor="worker-1")
+    assert [event.version for event in next(watch)] == [3, 4, 5]
+
+
 def test_a_watcher_wakes_the_listeners() -> None:
     store = MemoryStore()
     mine, other = in_memory(store=store), in_memory(store=store)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 
 from headway.core.codec import find_event_class, load_event_classes
 from headway.core.errors import HeadwayError
-from headway.core.events import TODOS_UPDATE, ListDelta
+from headway.core.events import TODOS_UPDATE, LeaseRenewed, ListDelta
 from headway.core.model import MAIN_AGENT
 from headway.core.text import sanitize_for_display
 
@@ -116,7 +117,8 @@ class Stream:
     def watch(self, *, timeout: float | None = None) -> Iterator[list[Event]]:
         """Yield the new events whenever anyone, in any process, changed it; end after `timeout` quiet seconds.
 
-        No events are yielded when the session was deleted; those of its successor, if it is begun again.
+        A worker that only keeps its claim changes nothing: that comes with the next change. No events are yielded when
+        the session was deleted; those of its successor, if it is begun again.
         """
         return _watch(self._add_follower(restarts=True), timeout)
 
@@ -129,5 +131,13 @@ class Stream:
 
 
 def _watch(follower: Follower, timeout: float | None) -> Iterator[list[Event]]:
-    while follower.wait(timeout) and not follower.is_over:
-        yield follower.take_all()
+    renewals: list[Event] = []
+    since = monotonic()
+    while follower.wait(None if timeout is None else max(since + timeout - monotonic(), 0)) and not follower.is_over:
+        events = follower.take_all()
+        if events and all(isinstance(event.data, LeaseRenewed) for event in events):
+            renewals += events
+            continue
+        yield [*renewals, *events] if events else []
+        renewals.clear()
+        since = monotonic()
