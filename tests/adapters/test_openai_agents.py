@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("agents", reason="The OpenAI Agents SDK is not installed: make test-adapters")
 
 from agents import Agent, RunConfig, RunHooks, Runner, SQLiteSession, function_tool
+from agents.exceptions import UserError
 from agents.run_config import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 from tests.adapters.examples import check_example
@@ -112,6 +113,12 @@ class TestOpenAIAgents(Obligations):
         assert heard == ["create_todo_list", "read", "todo"]
         assert [len(call.input) for call in model.calls] == [1, 2, 2, 2]
         assert all(str(call.system_instructions).startswith("Mine.") for call in model.calls)
+
+    async def test_todo_tools_outside_a_run_of_headway_say_so(self) -> None:
+        model = ScriptedModel([{"responder": to_step(create(*ITEMS))}])
+        agent = Agent("agent", tools=HeadwayRunner(headway.open(memory=True)).tools, model=model)
+        with pytest.raises(UserError, match="run the agent with HeadwayRunner"):
+            await Runner.run(agent, TASK, run_config=RunConfig(tracing_disabled=True))
 
     async def test_a_streamed_run_shows_and_records_the_list_and_ends(self) -> None:
         session = headway.open(memory=True)

@@ -20,6 +20,7 @@ from agents import Agent, FunctionTool, RunConfig, RunHooks, Runner
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
 
 from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource, to_text
+from headway.core.errors import HeadwayError
 
 if TYPE_CHECKING:
     from agents import RunResult, RunResultStreaming
@@ -103,7 +104,10 @@ class HeadwayRunner:
 
     def _make_tool(self, spec: ToolSpec) -> FunctionTool:
         async def call(context: Any, arguments: str) -> str:
-            return self._run.get().call(spec.name, arguments, context.tool_call_id).text
+            run = self._run.get(None)
+            if run is None:
+                raise HeadwayError(f"{spec.name} works only in a run of Headway's; run the agent with HeadwayRunner.")
+            return run.call(spec.name, arguments, context.tool_call_id).text
 
         return FunctionTool(spec.name, spec.description, dict(spec.parameters), call, strict_json_schema=False)
 
