@@ -209,6 +209,15 @@ class Obligations(ABC):
             await work
         assert [todo.status for todo in session.todos] == ["pending"] * 3
 
+    async def test_a_run_that_a_person_stops_ends_before_the_next_request(self) -> None:
+        session = headway.open(memory=True)
+        turns = [create(*ITEMS), own("read", path="a.py"), own("read", path="b.py"), Turn("Done.")]
+        turns[1].before = session.stop_run
+        outcome = await self.drive(turns, session)
+        assert len(outcome.requests) == 2
+        assert [(run.is_active, run.reason) for run in session.state.runs.values()] == [(False, "cancelled")]
+        assert [todo.status for todo in session.todos] == ["pending"] * 3
+
     async def test_an_agent_that_stops_early_goes_on(self) -> None:
         session = headway.open(memory=True)
         turns = [

@@ -145,6 +145,14 @@ class TestClaudeAgentSDK(Obligations):
                 return Outcome(requests, to_texts(provider.bodies[-1], folder))
         return Outcome(requests, [], error)
 
+    async def test_without_a_gateway_too_a_person_stops_the_run(self) -> None:
+        session = headway.open(memory=True)
+        turns = [create(*ITEMS), own("read", path="a.py"), own("read", path="b.py"), Turn("Done.")]
+        turns[1].before = session.stop_run
+        outcome = await self.drive(turns, session, gateway=False)
+        assert len(outcome.requests) == 2
+        assert [(run.is_active, run.reason) for run in session.state.runs.values()] == [(False, "cancelled")]
+
     async def test_without_a_gateway_the_list_is_added_where_it_has_changed(self) -> None:
         session = headway.open(memory=True)
         reads = [own("read", path=f"{number}.py") for number in range(3)]

@@ -39,6 +39,7 @@ from tests.adapters.provider_server import Provider, serve_provider
 import headway
 from headway import Session
 from headway.adapters.pydantic_ai import HeadwayCapability
+from headway.planner import LimitReached
 
 
 def to_texts(messages: list[ModelMessage]) -> list[str]:
@@ -102,6 +103,12 @@ class TestPydanticAI(Obligations):
             assert "todo-list" in blocks[-1]["text"] and "cache_control" not in blocks[-1]
             assert blocks[-2]["type"] == "tool_result" and "cache_control" in blocks[-2]
             assert "cache_control" not in body
+
+    async def test_a_run_that_has_used_its_tokens_ends_before_the_next_request(self) -> None:
+        session = headway.open(memory=True)
+        outcome = await self.drive([create(*ITEMS), Turn("Done.")], session, max_tokens=1)
+        assert isinstance(outcome.error, LimitReached) and len(outcome.requests) == 1
+        assert [run.reason for run in session.state.runs.values()] == ["max_tokens"]
 
     async def test_a_shortened_history_brings_the_whole_list_back(self) -> None:
         session = headway.open(memory=True)

@@ -23,6 +23,7 @@ from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, SdkMcpTool, create
 from headway.adapters.claude_gateway import DEFAULT_UPSTREAM, ClaudeGateway
 from headway.adapters.framework_run import Effects, FrameworkRun, to_arguments
 from headway.core.errors import HeadwayError
+from headway.planner import LimitReached, RunStopped
 
 if TYPE_CHECKING:
     from headway.planner import Planner, ToolSpec
@@ -179,6 +180,8 @@ class _Agent:
     def _end_round(self, said: Answer) -> Answer:
         if said.get("agent_id"):
             return {}
+        if self._run is not None and self._run.refusal is not None:
+            return _stop(self._run.refusal)
         for call in said.get("tool_calls", ()):  # those that are still open were denied
             self._note_result(call, call.get("tool_response"), ok=False, denied=True)
         return self._add_list(said)
@@ -223,9 +226,16 @@ class _Agent:
 
 def _make_hook(hook: Callable[[Any], Answer]) -> Callable[..., Awaitable[Any]]:
     async def run(said: Any, tool_use_id: str | None, context: Any) -> Answer:
-        return hook(said)
+        try:
+            return hook(said)
+        except (RunStopped, LimitReached) as error:
+            return _stop(error)
 
     return run
+
+
+def _stop(error: Exception) -> Answer:
+    return {"continue_": False, "stopReason": str(error)}
 
 
 def _add_context(said: Answer, text: str) -> Answer:

@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+from headway.core.errors import HeadwayError
+
 DEFAULT_UPSTREAM = "https://api.anthropic.com"
 _HOP = frozenset({"host", "connection", "content-length", "transfer-encoding", "keep-alive", "accept-encoding"})
 """Headers of one connection, not of the message; and what would have the answer packed."""
@@ -98,7 +100,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         is_ours = False
         if body is not None:
-            body, is_ours = self.gateway.add_list(self.path, self.headers, body)
+            try:
+                body, is_ours = self.gateway.add_list(self.path, self.headers, body)
+            except HeadwayError as error:
+                self._refuse(error)
+                return
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
         request = urllib.request.Request(target, data=body, headers=headers, method=self.command)
         try:
@@ -113,6 +119,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             if not isinstance(error, BrokenPipeError | ConnectionResetError):
                 self.send_error(502, "The provider cannot be reached")
+
+    def _refuse(self, error: HeadwayError) -> None:
+        """Answer as the provider does to a request that is not to be repeated."""
+        body = {"type": "error", "error": {"type": "invalid_request_error", "message": str(error)}}
+        content = json.dumps(body).encode()
+        self.send_response(400)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
 
     def _send(self, answer: Any) -> None:
         """Pass an answer on piece by piece, as it comes."""

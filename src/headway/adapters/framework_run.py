@@ -6,12 +6,14 @@ Above it are the adapters, which translate a framework's hooks into these calls;
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import headway
 from headway.core.json_text import BadJson, parse_json
+from headway.planner import LimitReached, RunStopped
 
 if TYPE_CHECKING:
     from headway.planner import Planner, ToolAnswer
@@ -64,6 +66,8 @@ class FrameworkRun:
         self._open: set[str] = set()
         """Ids of the calls that have started and not finished."""
         self.is_over = False
+        self.refusal: RunStopped | LimitReached | None = None
+        """Why the run must not go on, once a request or call was refused."""
 
     def render_tail(self, length: int | None) -> str:
         """Return what goes behind a history of so many messages, in the next request only; None if no one knows."""
@@ -74,7 +78,8 @@ class FrameworkRun:
                 self._run.compacted()
             self._length = length
         self._is_unanswered = True
-        return self._run.context()
+        with self._keep_refusal():
+            return self._run.context()
 
     def note_answer(self, **usage: int) -> None:
         """Note that the request was answered, and the tokens that it took, named as the planner does."""
@@ -87,13 +92,15 @@ class FrameworkRun:
 
     def call(self, name: str, arguments: object, call_id: str | None = None) -> ToolAnswer:
         """Run one of the planner's tools."""
-        return self._run.call(name, arguments, call_id)
+        with self._keep_refusal():
+            return self._run.call(name, arguments, call_id)
 
     def start_tool(self, call_id: str, name: str, arguments: object) -> None:
         """Note that one of the agent's own tools starts; a planner's tool, or a second start, changes nothing."""
         if name not in self._names and call_id not in self._open:
+            with self._keep_refusal():
+                self._run.tool_started(call_id, name, to_arguments(arguments), effect=self._find_effect(name))
             self._open.add(call_id)
-            self._run.tool_started(call_id, name, to_arguments(arguments), effect=self._find_effect(name))
 
     def finish_tool(
         self, call_id: str, name: str, arguments: object, result: object, *, ok: bool, denied: bool = False
@@ -119,7 +126,16 @@ class FrameworkRun:
         if self.is_over:
             return
         self.is_over = True
+        error = self.refusal or error  # a framework may have made another error of it
         self._run.__exit__(type(error) if error else None, error, error.__traceback__ if error else None)
+
+    @contextmanager
+    def _keep_refusal(self) -> Generator[None]:
+        try:
+            yield
+        except (RunStopped, LimitReached) as error:
+            self.refusal = error
+            raise
 
     def _find_effect(self, name: str) -> str:
         declared = self._effects(name) if callable(self._effects) else self._effects.get(name)
