@@ -108,6 +108,7 @@ def test_what_cannot_be_executed_is_told_at_once(server: Server, name: str, begu
     for status, fields in wrong:
         answer = server.run(name, "execute", **fields)
         assert (answer.status, bool(answer.error["message"])) == (status, True), (fields, answer.body)
+        assert "flag" not in answer.error["message"], fields
     for action in ("odd", "", "execute-all"):
         assert server.run(name, action).error["kind"] == "BadRequest"
     assert session.version == before

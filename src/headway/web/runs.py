@@ -175,9 +175,13 @@ class PageRuns:
         return await asyncio.to_thread(self.settings_for)
 
     def settings_for(self, wanted: Mapping[str, object] = {}) -> Settings:
-        """Of the project, with what is wanted instead."""
+        """Return those of the project, with what is wanted instead."""
         from headway.settings import load_settings
+        from headway.settings.keys import check_value
 
+        for name, value in wanted.items():  # first, since nobody gave flags here
+            if value is not None:
+                check_value(name, value)
         return load_settings(self._project, wanted).settings
 
     def _run_message(self, session: Session, wanted: Message, settings: Settings) -> Coroutine[Any, Any, object]:
