@@ -106,7 +106,10 @@ def test_a_run_names_the_project_which_may_be_further_up(project: Path, monkeypa
         (["x", "--model", "scripted:nope.json"], "There is no script 'nope.json'"),
         (["x", "--model", "nobody:x"], "There is no provider named 'nobody'"),
         (["x", "--model", "openai:gpt-4o"], "No API key for OpenAI; set OPENAI_API_KEY"),
-        (["--continue", "--model", "scripted:hi.json"], "The session 'default' has no conversation to continue"),
+        (
+            ["--continue", "--model", "scripted:hi.json"],
+            "The session 'default' has no conversation to continue; omit --continue to start one.\n",
+        ),
         (
             ["x", "--session", "a\nb", "--model", "scripted:hi.json"],
             "The name of a session must have 1 to 200 printable",

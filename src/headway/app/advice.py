@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _ADVICE = {
     "choose_model": {"headway ": "with --model", "/": "with /model"},
     "set_base_url": "with '{program}config set base_url URL'",
+    "start_conversation": "; omit --continue to start one",
     "start_run": {"headway ": "with headway run", "/": "with a message"},
     "reset_todo": "with {program}todos update",
     "leave_plan_mode": "with {program}plan off",
@@ -26,7 +27,8 @@ def explain_error(error: HeadwayError, program: str = "headway ") -> str:
     said = _ADVICE.get(error.advice, "")
     advice = said if isinstance(said, str) else said[program]
     advice = advice.format(program=program, **error.advice_data)
-    return f"{str(error).removesuffix('.')} {advice}." if advice else str(error)
+    joint = "" if advice.startswith(";") else " "
+    return f"{str(error).removesuffix('.')}{joint}{advice}." if advice else str(error)
 
 
 def explain_result(result: RunResult, program: str = "headway ") -> str | None:

@@ -21,8 +21,8 @@ def choose_session(store: SessionStore, named: str | None, *, go_on: bool) -> st
     """Return the name of the session to work in: the one that was named, else the current one."""
     name = check_session_name(choose_session_name(store, os.environ, named))
     if go_on and not store.version(name):
-        raise HeadwayError(
-            f"The session '{sanitize_for_display(name)}' has no conversation to continue; omit --continue to start one."
+        raise HeadwayError(f"The session '{sanitize_for_display(name)}' has no conversation to continue.").with_advice(
+            "start_conversation"
         )
     return name
 
