@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import headway
-from headway import HeadwayError, RunGoesOn, Session
+from headway import HeadwayError, RunGoesOn, Session, StoreBusy
 from headway.core.clock import now
+from headway.core.log import run_lease_key
 from headway.core.run_events import RunFinished, TodoListCompleted, ToolFinished, Usage
-from headway.planner import LimitReached, PlannerRun, RunStopped
+from headway.planner import LimitReached, PlannerRun, RunStopped, recorder
+from headway.store.sqlite import SqliteStore
 from headway.views.history import history_lines
 from headway.views.report.build import build_report
 
@@ -309,6 +313,30 @@ def test_a_run_that_another_process_ended_says_so(tmp_path: Path) -> None:
             run.context()
         other.close()
     assert session.todos[0].status == "pending"
+    session.close()
+
+
+def test_a_run_that_ends_while_the_store_is_busy_holds_no_later_one_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "RENEW_EVERY", 0.05)
+    (tmp_path / ".headway").mkdir()
+    path = tmp_path / ".headway" / "headway.db"
+    session = Session(SqliteStore(str(path), timeout=0.1))
+    planner = session.planner()
+    other = sqlite3.connect(path, isolation_level=None)
+    with pytest.raises(StoreBusy), planner.run("Work") as run:
+        run.call("create_todo_list", LIST)
+        run.call("todo", {"start": "t1"})
+        other.execute("BEGIN IMMEDIATE")
+    other.execute("ROLLBACK")
+    other.close()
+    deadline = time.monotonic() + 60
+    while session.store.lease_holder(session.name, run_lease_key("main")) is not None:
+        assert time.monotonic() < deadline, "the lease is kept"
+        time.sleep(0.02)
+    with planner.run("Again") as run:
+        assert "[ ] t1" in run.context()
     session.close()
 
 

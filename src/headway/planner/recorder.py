@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 from uuid import uuid4
 
-from headway.core.errors import HeadwayError, RunGoesOn, RunRefused
+from headway.core.errors import HeadwayError, RunGoesOn, RunRefused, StoreBusy, StoreFull
 from headway.core.events import Event, RunData
 from headway.core.log import run_lease_key
 from headway.core.model import LOOP, State
@@ -114,7 +114,7 @@ class Recorder:
                     return  # another process has it now; the next fact of this run will be refused
                 self.renew_claims()
                 if self._over.is_set():  # it ended while the lease was renewed
-                    store.release_lease(self.session.name, self._key, self._holder)
+                    self._release_lease()
             except HeadwayError:
                 continue  # the store is busy or full: the lease lasts for a few more tries
 
@@ -224,7 +224,16 @@ class Recorder:
         except RunRefused:
             return
         finally:
+            self._release_lease()
+
+    def _release_lease(self) -> None:
+        """Release the session, later if the store is busy or full: the lease would last as long as this process."""
+        try:
             self.session.store.release_lease(self.session.name, self._key, self._holder)
+        except (StoreBusy, StoreFull):
+            timer = threading.Timer(RENEW_EVERY, self._release_lease)
+            timer.daemon = True
+            timer.start()
 
     def _execute(self, make: Callable[[str], StartRun | RecordEvents | EndRun]) -> State:
         self._state = self.session.log.execute(lambda state: make(self._clock()))[1]

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from headway.contracts.todo_tools import CLAIM_LEASE, ToolAnswer
 from headway.core.clock import now
-from headway.core.errors import HeadwayError, RunRefused
+from headway.core.errors import HeadwayError
 from headway.core.model import State, Status, TodoList
 from headway.core.run_events import (
     RoundStarted,
@@ -136,7 +136,7 @@ class PlannerRun(Recorder):
                 reason = error.limit if isinstance(error, LimitReached) else "error"
                 text = _describe_error(error)
             else:
-                with suppress(RunRefused):  # another process has the session now, and says what became of the run
+                with suppress(HeadwayError):  # another process took over, or the store is busy: it ends all the same
                     self.close_round(self.look())
                 stopping = self.state.runs[self._agent].stopping
                 reason = "cancelled" if stopping else "all_done" if self.is_all_done else reason
