@@ -55,13 +55,15 @@ class EventData(Value):
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __init__(self, **values: object) -> None:
-        values = {**self.defaults, **values}
-        for name, make in self.default_factories.items():
-            values.setdefault(name, make())
+        if len(values) < len(self.field_names):
+            values = {**self.defaults, **values}
+            for name, make in self.default_factories.items():
+                values.setdefault(name, make())
         if values.keys() != self.field_names:
             raise TypeError(f"{type(self).__name__} is built from {', '.join(self.__slots__)}, not {', '.join(values)}")
+        put = object.__setattr__
         for name, value in values.items():
-            object.__setattr__(self, name, value)
+            put(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to field {name!r}")

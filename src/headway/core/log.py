@@ -248,7 +248,7 @@ class Log:
     def _take_over(self, events: list[Event], after: State) -> State:
         """Return the state after the events, now this log's own; the events are queued for all who follow it."""
         self._state = after
-        for follower in self._followers:
+        for follower in self._followers if self._followers else ():  # a set of weak references is slow to walk
             for event in events:
                 follower.add(event)
             follower.wake()

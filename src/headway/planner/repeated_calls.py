@@ -27,7 +27,8 @@ class RepeatedCalls:
         self._redacted = redacted
         self._last: tuple[str, str, str] | None = None
         self._number = 0
-        self._call = ""
+        self._tool = ""
+        self._arguments: object = None
         self._warned_in = 0
         """The round in which the model was told of them."""
 
@@ -41,7 +42,10 @@ class RepeatedCalls:
             self._number += 1
             return
         self._last, self._number, self._warned_in = this, 1, 0
-        self._call = escape_for_prompt(summarize_call(done.tool, arguments, self._redacted), 200)
+        self._tool, self._arguments = done.tool, arguments
+
+    def _format_call(self) -> str:
+        return escape_for_prompt(summarize_call(self._tool, self._arguments, self._redacted), 200)
 
     def render_warning(self, round: int) -> str:
         """Return the line that tells the model, in the request of one round."""
@@ -49,16 +53,16 @@ class RepeatedCalls:
             return ""
         self._warned_in = round
         return (
-            f"(You made the same call {self._number} times in a row, with the same result: {self._call}. Try another "
-            "way, or tell the user what stops you.)"
+            f"(You made the same call {self._number} times in a row, with the same result: {self._format_call()}. "
+            "Try another way, or tell the user what stops you.)"
         )
 
     def check(self) -> None:
         """Raise `HeadwayError` if the run has to end."""
         if self._number >= END_AFTER:
             raise HeadwayError(
-                f"The model made the same call {self._number} times in a row with the same result ({self._call}). "
-                "Tell it how to continue differently, or choose another model."
+                f"The model made the same call {self._number} times in a row with the same result "
+                f"({self._format_call()}). Tell it how to continue differently, or choose another model."
             )
 
 

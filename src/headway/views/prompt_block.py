@@ -112,9 +112,13 @@ def render_block(
 def find_focus(items: Mapping[str, Todo], active: Todo | None) -> set[str]:
     """Return the ids of what matters now: the active todo, those blocked or only concluded to be completed, and the
     next that can start."""
-    stuck = [todo.id for todo in items.values() if _find_marker(todo) in (MARKERS[Status.BLOCKED], INFERRED_MARKER)]
+    working, stuck = list[str](), list[str]()
+    for todo in items.values():
+        if todo.status is Status.IN_PROGRESS:
+            working.append(todo.id)
+        elif todo.status is Status.BLOCKED or (todo.status is Status.COMPLETED and is_inferred(todo.evidence)):
+            stuck.append(todo.id)
     ready = islice(list_ready(items), _MOST_READY)
-    working = [todo.id for todo in items.values() if todo.status is Status.IN_PROGRESS]
     focus = {*working[:_MOST_STUCK], *stuck[:_MOST_STUCK], *(todo.id for todo in ready)}
     return focus | {active.id} if active is not None else focus
 
