@@ -108,6 +108,16 @@ def test_evidence_follows_from_calls_and_is_in_the_report(session: Session) -> N
     assert isinstance(usage, Usage) and (usage.total_tokens, usage.total_cost) == (980, 0.01)
 
 
+def test_evidence_of_a_tool_without_a_command_names_the_tool(session: Session) -> None:
+    with session.planner().run("Work") as run:
+        run.call("create_todo_list", LIST)
+        run.tool_started("c1", "run_tests", {"path": "."})
+        run.tool_finished("c1", ok=True, exit_code=0)
+        run.call("todo", {"done": ["t1"]})
+    evidence = session.todos[0].evidence
+    assert evidence is not None and evidence.command == "run_tests ."
+
+
 def test_an_exception_ends_the_run_and_releases_what_was_in_progress(session: Session) -> None:
     with pytest.raises(ZeroDivisionError), session.planner().run("Work") as run:
         run.call("create_todo_list", LIST)

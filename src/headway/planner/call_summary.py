@@ -44,6 +44,13 @@ def summarize_call(tool: str, values: object, redacted: Callable[[str], str]) ->
     return f"{sanitize_for_display(tool, 64)} {sanitize_for_display(redacted(text[:_LOOKED_AT]), 200)}".rstrip()
 
 
+def format_command(tool: str, values: object, redacted: Callable[[str], str]) -> str:
+    """Return the command that a call runs; the call in one line if it names none."""
+    line = summarize_call(tool, values, redacted)
+    fields = cast("dict[str, object]", values) if isinstance(values, dict) else None
+    return line if fields is not None and "command" not in fields else line.removeprefix(f"{tool} ")
+
+
 def _count_things(things: list[object], name: str) -> str:
     return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 

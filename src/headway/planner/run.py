@@ -28,7 +28,7 @@ from headway.core.run_events import (
 )
 from headway.core.text import sanitize_for_display
 from headway.core.tracking import NO_CALLS, TODO_EFFECT, is_done, is_settled
-from headway.planner.call_summary import find_command_kind, parse_or_keep, summarize_call
+from headway.planner.call_summary import find_command_kind, format_command, parse_or_keep, summarize_call
 from headway.planner.list_injector import ListInjector
 from headway.planner.recorder import Recorder
 from headway.planner.repeated_calls import RepeatedCalls
@@ -349,7 +349,7 @@ class PlannerRun(Recorder):
     ) -> ToolFinished:
         """Return what is recorded of a call that is over; `outcome` has the other fields of it."""
         if effect == "execute":
-            outcome["command"] = summarize_call(tool, arguments, self.redact).removeprefix(f"{tool} ")
+            outcome["command"] = format_command(tool, arguments, self.redact)
             outcome["command_kind"] = find_command_kind(arguments)
         return ToolFinished(
             round=self.round, call_id=call_id, tool=tool, effect=effect, seconds=round(seconds, 3), **outcome
