@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import headway
-from headway import Session
+from headway import HeadwayError, Session
 from headway.core.run_events import ToolFinished
 
 TASK = "Fix the date parser."
@@ -176,6 +176,10 @@ class Obligations(ABC):
         assert outcome.error is None
         assert sum("colour" in message and "todo-" in message for message in outcome.history) >= 2
         assert [todo.status for todo in session.todos] == ["completed"] * 3
+
+    async def test_an_effect_that_there_is_not_is_refused_before_the_agent_runs(self) -> None:
+        with pytest.raises(HeadwayError, match="The effect of read cannot be 'reads'; choose from: read, write"):
+            await self.drive([], headway.open(memory=True), effects={"read": "reads"})
 
     async def test_no_item_is_in_progress_after_an_error_of_the_model(self) -> None:
         session = headway.open(memory=True)

@@ -110,6 +110,19 @@ class TestPydanticAI(Obligations):
         assert isinstance(outcome.error, LimitReached) and len(outcome.requests) == 1
         assert [run.reason for run in session.state.runs.values()] == ["max_tokens"]
 
+    @pytest.mark.parametrize("leaves_early", [False, True])
+    async def test_a_run_that_is_iterated_ends_with_its_block(self, leaves_early: bool) -> None:
+        session = headway.open(memory=True)
+        turns = iter([create(*ITEMS), Turn(calls=[("todo", {"start": "t1"})]), done("t1", "t2", "t3"), Turn("Done.")])
+        model = FunctionModel(lambda messages, info: to_response(next(turns)))
+        agent = Agent(model, tools=[read], capabilities=[HeadwayCapability(session)])
+        async with agent.iter(TASK) as run:
+            async for _ in run:
+                if leaves_early and session.todos and session.todos[0].status == "in_progress":
+                    break
+        assert {todo.status for todo in session.todos} == {"pending" if leaves_early else "completed"}
+        assert not any(run.is_active for run in session.state.runs.values())
+
     async def test_a_shortened_history_brings_the_whole_list_back(self) -> None:
         session = headway.open(memory=True)
         items = [f"Read {number}.py" for number in range(12)]

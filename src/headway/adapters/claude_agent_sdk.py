@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, SdkMcpTool, create_sdk_mcp_server
 
 from headway.adapters.claude_gateway import DEFAULT_UPSTREAM, ClaudeGateway
-from headway.adapters.framework_run import Effects, FrameworkRun, to_arguments
+from headway.adapters.framework_run import Effects, FrameworkRun, check_effects, to_arguments
 from headway.core.errors import HeadwayError
 from headway.planner import LimitReached, RunStopped
 
@@ -81,7 +81,7 @@ class _Agent:
 
     def __init__(self, planner: Planner, effects: Effects | None, model: str, *, shows_list: bool) -> None:
         self.planner = planner
-        self._effects = effects
+        self._effects = check_effects(effects)
         self._model = model
         self._shows_list = shows_list
         """Whether hooks add the list to the conversation."""

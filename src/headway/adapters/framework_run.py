@@ -12,8 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import headway
+from headway.core.errors import HeadwayError
 from headway.core.json_text import BadJson, parse_json
+from headway.core.text import sanitize_for_display
 from headway.planner import LimitReached, RunStopped
+from headway.planner.run import EFFECTS
 
 if TYPE_CHECKING:
     from headway.planner import Planner, ToolAnswer
@@ -140,6 +143,18 @@ class FrameworkRun:
     def _find_effect(self, name: str) -> str:
         declared = self._effects(name) if callable(self._effects) else self._effects.get(name)
         return declared or guess_effect(name)
+
+
+def check_effects(effects: Effects | None) -> Effects | None:
+    """Return the effects; raise a sentence for one that there is not."""
+    declared = {} if effects is None or callable(effects) else effects
+    for name, effect in declared.items():
+        if effect not in EFFECTS:
+            raise HeadwayError(
+                f"The effect of {sanitize_for_display(name)} cannot be '{sanitize_for_display(effect)}'; "
+                f"choose from: {', '.join(EFFECTS)}."
+            )
+    return effects
 
 
 def guess_effect(name: str) -> str:

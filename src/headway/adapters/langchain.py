@@ -24,7 +24,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource
+from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource, check_effects
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import ModelRequest
@@ -45,7 +45,7 @@ class HeadwayMiddleware(AgentMiddleware[Any, Any, Any]):
         what the agent's own tools do, which else is guessed by their names; `options` are the planner's."""
         super().__init__()
         self._planners = PlannerSource(session, options)
-        self._effects = effects
+        self._effects = check_effects(effects)
         self.tools: Sequence[BaseTool] = [_make_tool(spec) for spec in self._planners.first.tools]
         self._names = frozenset(tool.name for tool in self.tools)
 

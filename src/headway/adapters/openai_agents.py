@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 from agents import Agent, FunctionTool, RunConfig, RunHooks, Runner
 from agents.run_config import CallModelData, ModelInputData, ToolErrorFormatterArgs
 
-from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource, to_text
+from headway.adapters.framework_run import (
+    USAGE,
+    Effects,
+    FrameworkRun,
+    PlannerSource,
+    SessionSource,
+    check_effects,
+    to_text,
+)
 from headway.core.errors import HeadwayError
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ class HeadwayRunner:
         """`session` may be a function of the run's `context`, for an agent that serves many conversations; `effects`
         says what the agent's own tools do, which else is guessed by their names; `options` are the planner's."""
         self._planners = PlannerSource(session, options)
-        self._effects = effects
+        self._effects = check_effects(effects)
         self._run: ContextVar[FrameworkRun] = ContextVar("headway_run")
         self._default_config = RunConfig()
         self.tools: list[Any] = [self._make_tool(spec) for spec in self._planners.first.tools]

@@ -17,7 +17,15 @@ from pydantic_ai.tools import RunContext, Tool, ToolDefinition
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_graph import End
 
-from headway.adapters.framework_run import USAGE, Effects, FrameworkRun, PlannerSource, SessionSource, to_text
+from headway.adapters.framework_run import (
+    USAGE,
+    Effects,
+    FrameworkRun,
+    PlannerSource,
+    SessionSource,
+    check_effects,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestContext
@@ -39,7 +47,7 @@ class HeadwayCapability(AbstractCapability[Any]):
         what the agent's own tools do, which else is guessed by their names; `options` are the planner's."""
         self.id = self.description = None
         self.defer_loading = False
-        self._effects = effects
+        self._effects = check_effects(effects)
         self._planners = PlannerSource(session, options)
         self._run: FrameworkRun | None = None
         self._answer = ""
