@@ -147,8 +147,7 @@ class FrameworkRun:
 
 def check_effects(effects: Effects | None) -> Effects | None:
     """Return the effects; raise a sentence for one that there is not."""
-    declared = {} if effects is None or callable(effects) else effects
-    for name, effect in declared.items():
+    for name, effect in () if effects is None or callable(effects) else effects.items():
         if effect not in EFFECTS:
             raise HeadwayError(
                 f"The effect of {sanitize_for_display(name)} cannot be '{sanitize_for_display(effect)}'; "
