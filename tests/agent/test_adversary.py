@@ -559,7 +559,7 @@ async def test_a_tool_that_never_returns_does_not_outlast_a_stop(arena: Arena) -
     finally:
         enough.set()
     assert attack.result.reason is Reason.CANCELLED
-    assert attack.results == []
+    assert all(call.cancelled and call.text != "at last" for call in attack.results)
 
 
 # Text that wants to be something else.
