@@ -109,7 +109,7 @@ class Channel:
 
     async def _follow_log(self) -> None:
         try:
-            with closing(await asyncio.to_thread(Follower, self.session.log, self._state.version)) as follower:
+            with closing(await asyncio.to_thread(self._begin_to_follow)) as follower:
                 while not follower.is_over:
                     await follower.wait_async()
                     state, change = await asyncio.to_thread(self._write_down, follower, self._state)
@@ -125,6 +125,13 @@ class Channel:
         async with self._news:
             self.is_over = True
             self._news.notify_all()
+
+    def _begin_to_follow(self) -> Follower:
+        follower = Follower(self.session.log, self._state.version)
+        identity, _ = self.session.store.position(self.session.name)
+        if self.identity not in (None, identity):  # another session took its place just before
+            follower.is_over = True
+        return follower
 
     def _write_down(self, follower: Follower, before: State) -> tuple[State, StateChange | None]:
         """What is new since a state, and the state after it."""
