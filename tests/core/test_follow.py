@@ -131,6 +131,25 @@ def test_a_listener_that_is_held_up_holds_up_nobody_who_follows(session: Session
     until(lambda: heard == [1, 2])
 
 
+def test_listeners_are_told_in_order_and_by_whoever_made_the_change_however_slow_one_is(session: Session) -> None:
+    told: list[tuple[str, int, threading.Thread]] = []
+
+    def react_slowly(todos: list[Todo]) -> None:
+        told.append(("first", len(todos), threading.current_thread()))
+        if len(todos) == 1:
+            time.sleep(0.2)  # the thread that finds what other processes add looks meanwhile
+            session.add("B")
+
+    def note(todos: list[Todo]) -> None:
+        told.append(("second", len(todos), threading.current_thread()))
+
+    session.on("todos:update", react_slowly)
+    session.on("todos:update", note)
+    session.add("A")
+    assert [who[:2] for who in told] == [("first", 1), ("second", 1), ("first", 2), ("second", 2)]
+    assert {thread for *_, thread in told} == {threading.current_thread()}
+
+
 def test_a_session_that_another_process_begins_again_is_heard_from_its_first_event(
     session: Session, tmp_path: Path
 ) -> None:

@@ -91,6 +91,8 @@ class Log:
         self._is_looked_at = False
         """Whether a thread finds what other processes add."""
         self._telling = False
+        self._has_found = False
+        """Whether listeners are to be told of what was found, and not appended, here."""
         self._background = 0
         """Runs that go on here: as long as there are any, listeners are called in threads of their own."""
         self.own_runs: set[str] = set()
@@ -102,7 +104,7 @@ class Log:
 
     def renew(self) -> None:
         self._lock = RLock()
-        self._background, self._telling, self._is_looked_at = 0, False, False
+        self._background, self._telling, self._has_found, self._is_looked_at = 0, False, False, False
         self.own_runs.clear()
         self.completion_checks.clear()
         for follower in self._followers:
@@ -151,6 +153,7 @@ class Log:
         with self._lock:
             try:
                 self._decide_and_append(make)
+                self._has_found = self.has_listeners
                 self.store.drop_ended_questions()
             except (RunRefused, StoreError):  # someone else was faster, or nothing can be written here
                 self.look_at = time.monotonic() + _ATTEND_EVERY
@@ -167,6 +170,7 @@ class Log:
         if not events:
             return self._load()
         after = self._take_over(events, fold(state, events))
+        self._has_found = self.has_listeners
         self._identity = identity
         return after
 
@@ -241,6 +245,7 @@ class Log:
         self._state = state = fold(state, self.store.events(self.name, state.version))
         is_new = self._identity not in (None, identity)
         self._identity = identity
+        self._has_found = self.has_listeners
         for follower in self._followers:
             follower.restart(state.version, is_new_log=is_new)
         return state
@@ -314,8 +319,11 @@ class Log:
             with self._lock:
                 for follower in self._followers:
                     follower.fail(error)
-        for listener in self._listeners:
-            listener.deliver_in_background()
+        # What was appended here is told by whoever did, before the call returns; one who tells now tells this, too.
+        if self._has_found and not self._telling:
+            self._has_found = False
+            for listener in self._listeners:
+                listener.deliver_in_background()
         return True
 
     def _is_wanted(self) -> bool:
@@ -349,10 +357,13 @@ class Log:
         with self._lock:
             if self._telling or not any(listener.has_due for listener in self._listeners):
                 return
-            self._telling = True
+            self._telling, self._has_found = True, False
         try:
             while sum(listener.deliver_next() for listener in self._listeners):
                 pass
+        except BaseException:  # a listener wants to leave: what is left is told by the thread that looks
+            self._has_found = True
+            raise
         finally:
             with self._lock:
                 self._telling = False
