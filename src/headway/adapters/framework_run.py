@@ -27,6 +27,7 @@ SessionSource: TypeAlias = "Session | Callable[[Any], Session]"
 Effects: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 """What each of the agent's own tools does: read, write, execute or network; what is not in it is guessed by name."""
 
+_EXECUTES = re.compile(r"run|exec|execute|bash|shell|deploy")
 _READS = re.compile(r"read|ls|list|glob|grep|search|find|get|view|show|look|query|fetch|think|task|ask")
 _WRITES = re.compile(r"write|edit|create|delete|remove|move|rename|patch|apply|update|insert|replace|save")
 _NETWORK = re.compile(r"web|http|url|browser")
@@ -159,10 +160,8 @@ def check_effects(effects: Effects | None) -> Effects | None:
 def guess_effect(name: str) -> str:
     """Return what a tool of this name does, if nobody says: by its words, else it executes something."""
     words = {word.lower() for word in _WORDS.findall(name)}
-    for effect, known in (("write", _WRITES), ("network", _NETWORK), ("read", _READS)):
-        if any(map(known.fullmatch, words)):
-            return effect
-    return "execute"
+    kinds = (("execute", _EXECUTES), ("write", _WRITES), ("network", _NETWORK), ("read", _READS))
+    return next((effect for effect, known in kinds if any(map(known.fullmatch, words))), "execute")
 
 
 def to_arguments(arguments: object) -> dict[str, Any]:

@@ -98,9 +98,9 @@ class PlannerRun(Recorder):
         """The todos of the list that was finished when it was last looked at."""
         self._settled: frozenset[str] | None = None
         """The same, if not only tracking says of any that it is completed."""
-        self.is_all_done = False
+        self.is_all_done: bool = False
         """Whether the list was settled in this run."""
-        self.done_in = 0
+        self.done_in: int = 0
         """The round in which it was."""
         self.round: int = 0
         self.input_tokens: int = 0
@@ -414,8 +414,8 @@ class PlannerRun(Recorder):
         if self._settled is None:
             self.is_all_done = False
         elif self._settled != settled:
-            self.done_in: int = self.round
-            self.is_all_done: bool = self._config.stop_when_done
+            self.done_in = self.round
+            self.is_all_done = self._config.stop_when_done
         if self._done is not None and self._done != before and self._planner.worker is None:
             self.record(TodoListCompleted(completed_at=now(), total_rounds=self.round, total_tool_calls=run.tool_calls))
 
