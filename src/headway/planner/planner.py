@@ -67,6 +67,7 @@ class Planner:
         return PlannerRun(self, task, model, self._last_version)
 
     def has_tool(self, name: str) -> bool:
+        """Return whether a call by this name is for `run.call`, and not for a tool of your own."""
         return name in self._tools
 
     def run_tool(self, name: str, arguments: object) -> ToolAnswer:
