@@ -99,7 +99,7 @@ class PlannerRun(Recorder):
         self._settled: frozenset[str] | None = None
         """The same, if not only tracking says of any that it is completed."""
         self.is_all_done: bool = False
-        """Whether the list was settled in this run."""
+        """Whether the list was settled in this run, so that it ends as `all_done` unless it is stopped or fails."""
         self.done_in: int = 0
         """The round in which it was."""
         self.round: int = 0
